@@ -329,15 +329,12 @@ pub struct Followed {
 /// Requests of a conversation, since its limit was set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestTally {
-    pub limit_ns: u64,
     /// Those that did not overlap with another one on their connection.
     pub requests: u64,
     /// Those of them that took longer than the limit.
     pub slow: u64,
     pub slowest_ns: u64,
     pub overlapping: u64,
-    /// Slow ones that were handed over.
-    pub kept: u64,
     /// The longest time between sending and the server's first read.
     pub oldest_unread_ns: u64,
     /// How many took about so long: eight counts for each doubling, from 1 ns on.
@@ -431,10 +428,8 @@ pub enum ThreadState {
 pub enum AwayReason {
     /// Another one was let run.
     Ready,
-    /// It waited for something, in a way that signals end.
+    /// It waited for something.
     Waits,
-    /// It waited in a way that no signal ends, such as for a disk.
-    WaitsFirmly,
     /// A signal stopped it, or who traces it.
     Stopped,
 }

@@ -116,15 +116,13 @@ impl<'a> ConversationRow<'a> {
 
 /// The page of what was seen: slow requests where they were asked for, with the conversations among the details.
 pub fn shown_page(watched: &Watched, whole: bool) -> Page<'static> {
-    let talks = page(watched, whole, None);
     if watched.slow.is_none() {
-        return talks;
+        return page(watched, whole, None);
     }
     let mut shown = slow_page(watched, None);
-    if whole {
-        shown.blocks.extend(talks.blocks);
-    } else {
-        shown.blocks.extend(unseen(watched));
+    match whole {
+        true => shown.blocks.extend(page(watched, whole, None).blocks),
+        false => shown.blocks.extend(unseen(watched)),
     }
     shown
 }

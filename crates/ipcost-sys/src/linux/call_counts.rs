@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::clock::now_ns;
 
 use super::bpf::{self, Map, Plain};
-use super::call_program::{PIPE, SOCKET, TracepointOffsets};
+use super::call_program::{TracepointOffsets, called_on, kind_and_number};
 use super::call_samples::FIRST_NAMESPACE;
 use super::count_program::{self, KEY_BYTES, Numbers, WAY_BYTES, Wanted};
 use super::kernel_types::KernelTypes;
@@ -128,10 +128,7 @@ impl CallCounter {
         self.last(LASTS)?;
         let mut found = Vec::new();
         self.counts.for_each(&mut |key, counts| {
-            let on = match key.kind {
-                SOCKET => CalledOn::Socket(key.number as u32),
-                _ => CalledOn::Pipe(key.number),
-            };
+            let on = called_on(key.kind, key.number);
             for (direction, way) in [(CallDirection::In, &counts.into), (CallDirection::Out, &counts.out)] {
                 if way.calls > 0 || way.empty > 0 {
                     found.push(CountedCalls {
@@ -159,10 +156,7 @@ impl CallCounter {
     /// Forgets the counts of a descriptor, both directions, to make room: of a process that has ended, or of a socket or
     /// pipe that it has closed. If more calls come, they are counted from 0.
     pub fn forget(&mut self, process: u32, descriptor: i32, on: CalledOn) {
-        let (kind, number) = match on {
-            CalledOn::Socket(number) => (SOCKET, number.into()),
-            CalledOn::Pipe(number) => (PIPE, number),
-        };
+        let (kind, number) = kind_and_number(on);
         self.counts.remove(&CountKey { process, descriptor, number, kind, zero: 0 });
     }
 }

@@ -1,45 +1,44 @@
 //! The names of system calls that may take long, by number.
 
+use super::moving_calls::of_number;
+
 macro_rules! named {
     ($($(#[$meta:meta])* $name:ident $number:ident)*) => {
         &[$($(#[$meta])* (libc::$number, stringify!($name))),*]
     };
 }
 
-/// Those of which a thread is told to have been in one.
+/// Those that move no data, and of which a thread is told to have been in one.
 const NAMES: &[(libc::c_long, &str)] = named! {
-    accept SYS_accept accept4 SYS_accept4 bind SYS_bind brk SYS_brk clock_nanosleep SYS_clock_nanosleep
-    clone SYS_clone clone3 SYS_clone3 close SYS_close connect SYS_connect copy_file_range SYS_copy_file_range
-    epoll_ctl SYS_epoll_ctl epoll_pwait SYS_epoll_pwait epoll_pwait2 SYS_epoll_pwait2 execve SYS_execve
+    bind SYS_bind brk SYS_brk clock_nanosleep SYS_clock_nanosleep
+    clone SYS_clone clone3 SYS_clone3 copy_file_range SYS_copy_file_range
+    epoll_ctl SYS_epoll_ctl execve SYS_execve
     exit SYS_exit fallocate SYS_fallocate fcntl SYS_fcntl fdatasync SYS_fdatasync flock SYS_flock
     fsync SYS_fsync ftruncate SYS_ftruncate futex SYS_futex getdents64 SYS_getdents64 getrandom SYS_getrandom
-    io_getevents SYS_io_getevents io_submit SYS_io_submit io_uring_enter SYS_io_uring_enter ioctl SYS_ioctl
+    io_getevents SYS_io_getevents io_submit SYS_io_submit ioctl SYS_ioctl
     kill SYS_kill linkat SYS_linkat lseek SYS_lseek madvise SYS_madvise mkdirat SYS_mkdirat mmap SYS_mmap
-    mprotect SYS_mprotect mq_timedreceive SYS_mq_timedreceive mq_timedsend SYS_mq_timedsend
+    mprotect SYS_mprotect
     mremap SYS_mremap msgrcv SYS_msgrcv msgsnd SYS_msgsnd msync SYS_msync munmap SYS_munmap
-    nanosleep SYS_nanosleep openat SYS_openat pidfd_open SYS_pidfd_open ppoll SYS_ppoll pread64 SYS_pread64
-    preadv SYS_preadv preadv2 SYS_preadv2 process_vm_readv SYS_process_vm_readv
-    process_vm_writev SYS_process_vm_writev pselect6 SYS_pselect6 pwrite64 SYS_pwrite64 pwritev SYS_pwritev
-    pwritev2 SYS_pwritev2 read SYS_read readv SYS_readv recvfrom SYS_recvfrom recvmmsg SYS_recvmmsg
-    recvmsg SYS_recvmsg renameat2 SYS_renameat2 rt_sigsuspend SYS_rt_sigsuspend
+    nanosleep SYS_nanosleep openat SYS_openat pidfd_open SYS_pidfd_open pread64 SYS_pread64
+    preadv SYS_preadv preadv2 SYS_preadv2
+    pwrite64 SYS_pwrite64 pwritev SYS_pwritev
+    pwritev2 SYS_pwritev2
+    renameat2 SYS_renameat2 rt_sigsuspend SYS_rt_sigsuspend
     rt_sigtimedwait SYS_rt_sigtimedwait sched_yield SYS_sched_yield semop SYS_semop semtimedop SYS_semtimedop
-    sendfile SYS_sendfile sendmmsg SYS_sendmmsg sendmsg SYS_sendmsg sendto SYS_sendto shutdown SYS_shutdown
-    socket SYS_socket splice SYS_splice statx SYS_statx sync SYS_sync sync_file_range SYS_sync_file_range
-    syncfs SYS_syncfs tee SYS_tee unlinkat SYS_unlinkat vmsplice SYS_vmsplice wait4 SYS_wait4 waitid SYS_waitid
-    write SYS_write writev SYS_writev
-    #[cfg(target_arch = "x86_64")] epoll_wait SYS_epoll_wait
+    socket SYS_socket statx SYS_statx sync SYS_sync sync_file_range SYS_sync_file_range
+    syncfs SYS_syncfs unlinkat SYS_unlinkat wait4 SYS_wait4 waitid SYS_waitid
     #[cfg(target_arch = "x86_64")] open SYS_open
     #[cfg(target_arch = "x86_64")] pause SYS_pause
-    #[cfg(target_arch = "x86_64")] poll SYS_poll
     #[cfg(target_arch = "x86_64")] rename SYS_rename
-    #[cfg(target_arch = "x86_64")] select SYS_select
     #[cfg(target_arch = "x86_64")] unlink SYS_unlink
 };
 
 /// The name of a call, or its number in words where it is none of those that usually take long.
 pub fn call_name(number: u32) -> String {
-    let known = NAMES.iter().find(|(known, _)| *known == i64::from(number));
-    known.map_or_else(|| format!("call {number}"), |(_, name)| (*name).to_owned())
+    let number = i64::from(number);
+    let other = || NAMES.iter().find(|(known, _)| *known == number).map(|(_, name)| *name);
+    let known = of_number(number).map(|call| call.name).or_else(other);
+    known.map_or_else(|| format!("call {number}"), str::to_owned)
 }
 
 #[cfg(test)]

@@ -3,11 +3,28 @@
 use super::bpf_instructions::{Label, LoadSize, R0, R1, R2, R3, R6, R9, STACK, When, Writer, helper};
 use super::kernel_types::KernelTypes;
 use super::moving_calls::Countable;
+use crate::observed::CalledOn;
 
 /// The kind of a socket.
-pub const SOCKET: u32 = 1;
+const SOCKET: u32 = 1;
 /// The kind of a pipe.
-pub const PIPE: u32 = 2;
+const PIPE: u32 = 2;
+/// The kind and the number by which programs know what a call is on.
+pub fn kind_and_number(on: CalledOn) -> (u32, u64) {
+    match on {
+        CalledOn::Socket(number) => (SOCKET, number.into()),
+        CalledOn::Pipe(number) => (PIPE, number),
+    }
+}
+
+/// What a call is on, by what programs know it by.
+pub fn called_on(kind: u32, number: u64) -> CalledOn {
+    match kind {
+        SOCKET => CalledOn::Socket(number as u32),
+        _ => CalledOn::Pipe(number),
+    }
+}
+
 /// So many bytes every program leaves on the stack for what is read from the kernel.
 const READ_BYTES: i16 = 80;
 /// Where they are.
@@ -115,6 +132,18 @@ pub fn choose_call(
         program.jump(chosen);
     }
     program.place(chosen);
+}
+
+/// Goes on until the time that a map holds as its only value is over, with the time in register 0. The key goes to a place on the stack.
+pub fn end_in_time(program: &mut Writer, until: i32, key_at: i16, end: Label) {
+    program.store_number(LoadSize::Word, STACK, key_at, 0); // the only key
+    look_up(program, until, key_at);
+    program.jump_if(R0, When::Is, 0, end); // never; the verifier wants it
+    program.load(LoadSize::Double, R1, R0, 0);
+    program.store(LoadSize::Double, STACK, READ_AT, R1);
+    program.call(helper::NOW);
+    program.load(LoadSize::Double, R1, STACK, READ_AT);
+    program.jump_if_register(R0, When::AtLeast, R1, end);
 }
 
 /// Goes on for programs of 64 bits, with the saved registers in register 6: those of 32 bits have other numbers of calls.

@@ -10,7 +10,9 @@ use std::ffi::CStr;
 use super::bpf_instructions::{
     Label, LoadSize, R0, R1, R2, R3, R4, R6, R7, R8, R9, Register, STACK, When, Writer, helper,
 };
-use super::call_program::{self, READ_AT, SAVED, TracepointOffsets, leave_32_bits, look_up, name_file};
+use super::call_program::{
+    self, READ_AT, SAVED, TracepointOffsets, end_in_time, leave_32_bits, look_up, name_file,
+};
 use super::moving_calls::Countable;
 
 pub const TRACEPOINT: &str = "sys_exit";
@@ -70,7 +72,7 @@ pub fn write(wanted: &Wanted<'_>) -> Option<Vec<u64>> {
     let mut program = Writer::default();
     let (end, lost) = (program.label(), program.label());
     choose_call(&mut program, wanted.calls, end);
-    end_in_time(&mut program, wanted.until, end);
+    end_in_time(&mut program, wanted.until, KEY_AT, end);
     name_process(&mut program, wanted, end);
     name_file(&mut program, &wanted.offsets, end, lost);
     program.store(LoadSize::Double, STACK, NUMBER_AT, R0); // the number
@@ -101,18 +103,6 @@ fn choose_call(program: &mut Writer, calls: &[Countable], end: Label) {
         }
     });
     leave_32_bits(program, end);
-}
-
-/// Goes on until the time is over.
-fn end_in_time(program: &mut Writer, until: i32, end: Label) {
-    program.store_number(LoadSize::Word, STACK, KEY_AT, 0); // the only key
-    look_up(program, until, KEY_AT);
-    program.jump_if(R0, When::Is, 0, end); // never; the verifier wants it
-    program.load(LoadSize::Double, R1, R0, 0);
-    program.store(LoadSize::Double, STACK, READ_AT, R1);
-    program.call(helper::NOW);
-    program.load(LoadSize::Double, R1, STACK, READ_AT);
-    program.jump_if_register(R0, When::AtLeast, R1, end);
 }
 
 /// Puts the process and the descriptor into the key.

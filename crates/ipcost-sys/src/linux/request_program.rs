@@ -7,7 +7,7 @@ use super::bpf_instructions::{
     Label, LoadSize, R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, Register, STACK, When, Writer, helper,
 };
 use super::call_program::{
-    READ_AT, SAVED, TracepointOffsets, choose_call, leave_32_bits, look_up, name_file,
+    READ_AT, SAVED, TracepointOffsets, choose_call, end_in_time, leave_32_bits, look_up, name_file,
 };
 use super::kernel_types::KernelTypes;
 use super::moving_calls::Countable;
@@ -90,8 +90,7 @@ const REQUESTS_AT: i16 = 8;
 const SLOW_AT: i16 = 16;
 const SLOWEST_AT: i16 = 24;
 const OVERLAPPED_AT: i16 = 32;
-const KEPT_AT: i16 = 40;
-const OLDEST_UNREAD_AT: i16 = 48;
+const OLDEST_UNREAD_AT: i16 = 40;
 
 // Places on the stack.
 /// Thread, and process in the upper half.
@@ -125,8 +124,10 @@ pub struct Maps {
     pub empty_log: i32,
     /// Since when a processor runs what it runs, by processor.
     pub switched: i32,
-    /// How many more requests may leave the kernel, and until when requests are followed.
+    /// How many more requests may leave the kernel.
     pub budget: i32,
+    /// Until when requests are followed: who follows them may have been stopped.
+    pub until: i32,
     /// What leaves the kernel.
     pub rings: i32,
 }
@@ -152,7 +153,7 @@ impl TaskOffsets {
 pub fn at_enter(maps: &Maps, calls: &[Countable], offsets: &TracepointOffsets) -> Option<Vec<u64>> {
     let mut program = Writer::default();
     let p = &mut program;
-    let (end, told, named) = (p.label(), p.label(), p.label());
+    let (end, told, named, logged, replies) = (p.label(), p.label(), p.label(), p.label(), p.label());
     p.load(Double, R6, R1, 0); // the saved registers
     p.load(Double, R7, R1, 8); // the call's number
     begin(p, maps, end);
@@ -167,10 +168,11 @@ pub fn at_enter(maps: &Maps, calls: &[Countable], offsets: &TracepointOffsets) -
     note_out(p);
     p.place(named);
     find_connection(p, maps, end);
+    p.jump_if(R8, When::IsNot, 0, logged);
     register(p, maps, end);
     note_call(p);
     note_out(p);
-    let replies = p.label();
+    p.place(logged);
     p.load(Double, R7, STACK, NOW_AT);
     p.load(Word, R1, STACK, NUMBER_AT);
     p.jump_if(R1, When::Is, stage::REPLIED as i32, replies);
@@ -185,7 +187,8 @@ pub fn at_enter(maps: &Maps, calls: &[Countable], offsets: &TracepointOffsets) -
 pub fn at_exit(maps: &Maps, calls: &[Countable], offsets: &TracepointOffsets) -> Option<Vec<u64>> {
     let mut program = Writer::default();
     let p = &mut program;
-    let (end, plain, named, unlogged, returned) = (p.label(), p.label(), p.label(), p.label(), p.label());
+    let (end, plain, named, unlogged) = (p.label(), p.label(), p.label(), p.label());
+    let (came, logged, returned) = (p.label(), p.label(), p.label());
     p.store(Double, STACK, CONTEXT_AT, R1);
     p.load(Double, R6, R1, 0); // the saved registers
     p.load(Double, R7, R1, 8); // the result
@@ -215,12 +218,13 @@ pub fn at_exit(maps: &Maps, calls: &[Countable], offsets: &TracepointOffsets) ->
     p.load(Word, R1, STACK, IS_OUT_AT);
     p.jump_if(R1, When::IsNot, 0, end); // that was told at its begin
     p.load(Double, R1, STACK, RESULT_AT);
-    let came = p.label();
     p.jump_if(R1, When::SignedMore, 0, came);
     p.jump(end);
     p.place(came);
     find_connection(p, maps, end);
+    p.jump_if(R8, When::IsNot, 0, logged);
     register(p, maps, end);
+    p.place(logged);
     p.load(Double, R7, STACK, NOW_AT);
     p.load(Word, R1, STACK, NUMBER_AT);
     p.jump_if(R1, When::Is, stage::RETURNED as i32, returned);
@@ -328,15 +332,8 @@ fn begin(p: &mut Writer, maps: &Maps, end: Label) {
     p.store(Double, STACK, WHO_AT, R0);
     look_up(p, maps.processes, PROCESS_KEY_AT);
     p.jump_if(R0, When::Is, 0, end);
-    p.call(helper::NOW);
+    end_in_time(p, maps.until, KEY_AT, end);
     p.store(Double, STACK, NOW_AT, R0);
-    // Who follows may have been stopped.
-    p.store_number(Word, STACK, KEY_AT, 1);
-    look_up(p, maps.budget, KEY_AT);
-    p.jump_if(R0, When::Is, 0, end); // never; the verifier wants it
-    p.load(Double, R1, R0, 0);
-    p.load(Double, R2, STACK, NOW_AT);
-    p.jump_if_register(R2, When::AtLeast, R1, end);
     look_up(p, maps.threads, WHO_AT);
     p.copy(R8, R0);
 }
@@ -381,10 +378,8 @@ fn find_connection(p: &mut Writer, maps: &Maps, end: Label) {
     p.copy(R6, R0);
 }
 
-/// Goes on with the thread's log in register 8, a new one if it had none.
+/// Goes on with a new log for the thread in register 8.
 fn register(p: &mut Writer, maps: &Maps, end: Label) {
-    let known = p.label();
-    p.jump_if(R8, When::IsNot, 0, known);
     p.store_number(Word, STACK, REQUEST_AT, 0); // the only key
     look_up(p, maps.empty_log, REQUEST_AT);
     p.jump_if(R0, When::Is, 0, end); // never; the verifier wants it
@@ -401,7 +396,6 @@ fn register(p: &mut Writer, maps: &Maps, end: Label) {
     p.store(Word, R8, THREAD_AT, R1);
     p.shift_right(R1, 32);
     p.store(Word, R8, PROCESS_AT, R1);
-    p.place(known);
 }
 
 /// A request is sent, the first of it or more; register 6 has the connection, 7 the time.
@@ -442,36 +436,35 @@ fn read(p: &mut Writer, end: Label) {
 
 /// The server replies.
 fn replied(p: &mut Writer, end: Label) {
-    let (unread, first, is_piece) = (p.label(), p.label(), p.label());
+    let (unasked, is_piece, goes_on) = (p.label(), p.label(), p.label());
     p.load(Double, R1, R6, SENT_AT);
     p.jump_if(R1, When::Is, 0, end);
     p.load(Double, R2, R6, READ_AT_NS);
-    p.jump_if(R2, When::Is, 0, unread);
+    p.jump_if(R2, When::Is, 0, unasked); // it replies to an earlier one
     p.load(Double, R2, R6, RETURNED_AT);
     p.load(Double, R3, R6, REPLIED_AT);
     p.store(Double, R6, REPLIED_AT, R7);
     p.load(Word, R4, STACK, WHO_AT);
     p.store(Word, R6, REPLIER_AT, R4);
-    p.jump_if(R2, When::Is, 0, first);
-    // How long nothing was under way, if the client had read all.
+    p.jump_if(R2, When::Is, 0, end); // the client has read nothing yet
+    // After a pause in which the client had read all, it is unasked.
     p.copy(R4, R7);
     p.subtract_register(R4, R2);
     p.jump_if_register(R3, When::AtLeast, R2, is_piece);
-    p.jump_if(R4, When::AtLeast, LATE_NS, unread);
+    p.jump_if(R4, When::AtLeast, LATE_NS, unasked);
     p.place(is_piece);
     p.load(Word, R2, R6, PIECES_AT);
     p.add(R2, 1);
     p.store(Word, R6, PIECES_AT, R2);
+    // So are many pieces that take long.
+    p.jump_if(R2, When::AtLeast, MOST_PIECES, goes_on);
+    p.jump(end);
+    p.place(goes_on);
     p.copy(R4, R7);
     p.subtract_register(R4, R1);
-    let is_short = p.label();
-    p.jump_if(R4, When::AtLeast, LATE_NS, is_short);
-    p.place(first);
+    p.jump_if(R4, When::AtLeast, LATE_NS, unasked);
     p.jump(end);
-    p.place(is_short);
-    p.jump_if(R2, When::AtLeast, MOST_PIECES, unread);
-    p.jump(end);
-    p.place(unread); // a reply to an earlier one, or to none
+    p.place(unasked);
     overlaps(p, end);
 }
 
@@ -581,7 +574,6 @@ fn hand_over(p: &mut Writer, maps: &Maps, end: Label) {
     p.jump_if(R1, When::Is, 0, end);
     p.add(R1, -1);
     p.store(Double, R0, 0, R1);
-    add_one(p, R9, KEPT_AT);
     for (to, from) in [(0, SENT_AT), (8, READ_AT_NS), (16, REPLIED_AT)] {
         p.load(Double, R1, R6, from);
         p.store(Double, STACK, REQUEST_AT + to, R1);

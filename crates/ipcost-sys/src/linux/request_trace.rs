@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::bpf::{self, Map, Plain};
 use super::call_counts::{LASTS, refusal};
 pub use super::call_names::call_name;
-use super::call_program::{PIPE, SOCKET, TracepointOffsets};
+use super::call_program::{TracepointOffsets, called_on, kind_and_number};
 use super::call_samples::FIRST_NAMESPACE;
 use super::count_program::LICENSE;
 use super::kernel_types::KernelTypes;
@@ -110,6 +110,7 @@ pub struct RequestTrace {
     tallies: Map<u32, Tally>,
     threads: Map<u32, Log>,
     budget: Map<u32, u64>,
+    until: Map<u32, u64>,
     rings: ProcessorRings,
     programs: Vec<OwnedFd>,
     /// What only programs use, and what runs them.
@@ -150,10 +151,11 @@ impl RequestTrace {
                 Map::<u32, Log>::hash(MOST_THREADS)?,
                 Map::<u32, Log>::array(1)?,
                 Map::<u32, u64>::array_of_processor(1)?,
-                Map::array(2)?,
+                Map::array(1)?,
+                Map::array(1)?,
             ))
         };
-        let (processes, ends, connections, tallies, threads, empty, switched, budget) =
+        let (processes, ends, connections, tallies, threads, empty, switched, budget, until) =
             opened().map_err(refusal)?;
         let outputs = rings.in_map().map_err(refusal)?;
         let maps = Maps {
@@ -165,6 +167,7 @@ impl RequestTrace {
             empty_log: empty.descriptor(),
             switched: switched.descriptor(),
             budget: budget.descriptor(),
+            until: until.descriptor(),
             rings: outputs.descriptor(),
         };
         let calls = moving_calls::countable();
@@ -191,6 +194,7 @@ impl RequestTrace {
             tallies,
             threads,
             budget,
+            until,
             rings,
             programs,
             _kept: kept,
@@ -232,17 +236,14 @@ impl RequestTrace {
             self.threads.keys(MOST_THREADS as usize).iter().for_each(|thread| self.threads.remove(thread));
         }
         self.until_ns = at_ns + LASTS.as_nanos() as u64;
-        self.budget.set(&1, &self.until_ns)?;
+        self.until.set(&0, &self.until_ns)?;
         self.budget.set(&0, &MOST_AT_ONCE)
     }
 
     /// Follows these connections from now on, and no others; those that are known go on. How many there was no room for.
     pub fn follow(&mut self, all: &[Followed]) -> io::Result<usize> {
         let key = |on: CalledOn, is_out: bool| {
-            let (number, kind) = match on {
-                CalledOn::Socket(number) => (number.into(), SOCKET),
-                CalledOn::Pipe(number) => (number, PIPE),
-            };
+            let (kind, number) = kind_and_number(on);
             EndKey { number, is_out: is_out.into(), kind }
         };
         let sends = |one: &Followed| key(one.client_out, true);
@@ -313,13 +314,11 @@ impl RequestTrace {
     pub fn tally(&self, conversation: u32) -> io::Result<RequestTally> {
         let Words(words) = self.tallies.value(&conversation)?;
         Ok(RequestTally {
-            limit_ns: words[0],
             requests: words[1],
             slow: words[2],
             slowest_ns: words[3],
             overlapping: words[4],
-            kept: words[5],
-            oldest_unread_ns: words[6],
+            oldest_unread_ns: words[5],
             times: words[HEAD_BYTES / 8..][..BUCKETS].to_vec(),
         })
     }
@@ -380,7 +379,7 @@ fn request(data: &[u8]) -> Option<SlowRequest> {
         reader: short(36)?,
         replier: short(40)?,
         conversation: short(44)?,
-        client_in: called_on(long(48)?, short(60)?),
+        client_in: on(short(60)?, long(48)?),
         logs: Vec::new(),
     })
 }
@@ -421,7 +420,7 @@ fn span(data: &[u8]) -> Option<ThreadSpan> {
     let (ended_ns, began_ns) = (long(0)?, long(8)?);
     let state = match short(32)? {
         CALL => ThreadState::Called {
-            on: called_on(long(16)?, short(40)?),
+            on: on(short(40)?, long(16)?),
             is_out: short(48)? != 0,
             result: long(24)?.cast_signed(),
         },
@@ -440,12 +439,9 @@ fn span(data: &[u8]) -> Option<ThreadSpan> {
     (began_ns <= ended_ns).then_some(ThreadSpan { began_ns, ended_ns, state, call, processor: short(44)? })
 }
 
-fn called_on(number: u64, kind: u32) -> Option<CalledOn> {
-    match (number, kind) {
-        (0, _) => None,
-        (number, SOCKET) => Some(CalledOn::Socket(number as u32)),
-        (number, _) => Some(CalledOn::Pipe(number)),
-    }
+/// What a call was on, if that is a socket or a pipe: those have numbers.
+fn on(kind: u32, number: u64) -> Option<CalledOn> {
+    (number != 0).then(|| called_on(kind, number))
 }
 
 /// When a thread was woken that left at a moment. It may have been woken while it was about to leave.
@@ -458,8 +454,7 @@ fn woken(left_ns: u64, woken_ns: u64, waker: u32) -> Option<(u64, u32)> {
 fn why(state: u32) -> AwayReason {
     match state {
         state if state & 0x0c != 0 => AwayReason::Stopped,
-        state if state & 0x01 != 0 => AwayReason::Waits,
-        state if state & 0x02 != 0 => AwayReason::WaitsFirmly,
+        state if state & 0x03 != 0 => AwayReason::Waits,
         _ => AwayReason::Ready,
     }
 }

@@ -6,13 +6,16 @@ mod page;
 mod record;
 mod timeline;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
+use ipcost_model::units::counted;
 use ipcost_model::{LaneState, escaped};
+use ipcost_report::numbers::time;
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::observed::{
-    AwayReason, CalledOn, Followed, RequestTally, SampleError, SlowRequest, ThreadState,
+    AwayReason, CalledOn, Followed, RequestTally, SampleError, SlowRequest, ThreadLog, ThreadState,
 };
 use ipcost_sys::request_trace::{MOST_CONVERSATIONS, RequestTrace, call_name, give_way};
 use ipcost_sys::running::{ProcessWaits, process_of, process_waits, thread_name};
@@ -23,11 +26,12 @@ pub use self::page::slow_page;
 pub use self::record::*;
 
 use self::causes::{Judged, OtherEnd, Surroundings, judge};
-use self::timeline::{Doing, stretches};
-use super::Conversation;
+use self::timeline::{Doing, Stretch, stretches};
 use super::conversation_figures::fits;
 use super::conversation_state::{ConversationKey, ConversationState};
+use super::proc_table::ProcId;
 use super::state::{Moment, WatchState};
+use super::{Conversation, Unseen};
 
 /// So many requests are kept in full of each conversation, and in all: the slowest.
 const MOST_OF_CONVERSATION: usize = 20;
@@ -77,17 +81,39 @@ pub struct SlowWatch {
     began_ns: u64,
     conversations: Vec<FollowedConversation>,
     /// What ends read from, with who is at the other end.
-    ends: HashMap<CalledOn, OtherEnd>,
+    ends: Arc<HashMap<CalledOn, OtherEnd>>,
     /// What the server's end of a connection reads from, by what the client's does.
     servers: HashMap<CalledOn, CalledOn>,
-    /// What processes had waited for when they were first met, with their names.
-    waits: BTreeMap<u32, (String, ProcessWaits, Option<u64>, u64)>,
-    /// How often control groups of processes were throttled, and when that last rose.
-    throttled: BTreeMap<u32, (u64, u64)>,
+    /// The processes of conversations, by number.
+    met: BTreeMap<u32, MetProcess>,
+    /// Control groups with a quota, by name.
+    throttled: BTreeMap<String, Throttled>,
     stolen: Option<Stolen>,
     kept: Vec<SlowRequestRecord>,
     lost: u64,
     left_out: usize,
+}
+
+/// A process when it was first met.
+#[derive(Debug)]
+struct MetProcess {
+    name: String,
+    /// Its control group.
+    group: String,
+    /// What it had waited for by then, and how often its group was throttled.
+    waits: Option<ProcessWaits>,
+    throttled: Option<u64>,
+    at_ns: u64,
+}
+
+/// A control group with a quota.
+#[derive(Debug)]
+struct Throttled {
+    /// The process that is asked.
+    asked: u32,
+    /// How often it was throttled, and when that last rose.
+    times: u64,
+    rose_ns: u64,
 }
 
 /// What hypervisors have taken so far, and during the last look.
@@ -104,20 +130,15 @@ impl SlowWatch {
             trace: RequestTrace::open(),
             began_ns: now_ns(),
             conversations: Vec::new(),
-            ends: HashMap::new(),
+            ends: Arc::default(),
             servers: HashMap::new(),
-            waits: BTreeMap::new(),
+            met: BTreeMap::new(),
             throttled: BTreeMap::new(),
             stolen: None,
             kept: Vec::new(),
             lost: 0,
             left_out: 0,
         }
-    }
-
-    /// Why no requests can be followed, if they cannot.
-    pub fn why_not(&self) -> Option<&SampleError> {
-        self.trace.as_ref().err()
     }
 
     /// Lets all others run first, where they leave enough for that.
@@ -145,8 +166,7 @@ impl SlowWatch {
 
     /// Follows what an observation has shown.
     pub fn follow(&mut self, state: &WatchState) {
-        let mut all = Vec::new();
-        self.ends.clear();
+        let (mut all, mut ends_of_all) = (Vec::new(), HashMap::new());
         self.servers.clear();
         for connection in state.connections() {
             let [client, server] = connection.processes.map(|id| id.pid);
@@ -154,7 +174,7 @@ impl SlowWatch {
             for (ends, other, is_client) in
                 [(connection.client, server, true), (connection.server, client, false)]
             {
-                self.ends.insert(ends[1], OtherEnd { name: state.name(other), is_client });
+                ends_of_all.insert(ends[1], OtherEnd { name: state.name(other), is_client });
             }
             let Some(number) = self.number(state, &connection.key) else { continue };
             self.servers.insert(connection.client[1], connection.server[1]);
@@ -166,22 +186,37 @@ impl SlowWatch {
                 server_in: connection.server[1],
                 server_out: connection.server[0],
             });
-            for pid in [client, server] {
-                if !self.waits.contains_key(&pid)
-                    && let Some(waits) = process_waits(pid)
-                {
-                    let throttled = quota::throttled(pid);
-                    self.throttled.extend(throttled.map(|times| (pid, (times, 0))));
-                    let name = state.name(pid);
-                    let name = name.strip_suffix(&format!(" ({pid})")).unwrap_or(&name).to_owned();
-                    self.waits.insert(pid, (name, waits, throttled, now_ns()));
-                }
+            for id in connection.processes {
+                self.meet(state, id);
             }
         }
+        self.ends = Arc::new(ends_of_all);
         if let Ok(trace) = &mut self.trace {
             self.left_out = trace.follow(&all).unwrap_or(all.len());
         }
         self.set_limits();
+    }
+
+    /// Notes who a process is, for when it has ended, and where its processor time is limited.
+    fn meet(&mut self, state: &WatchState, id: ProcId) {
+        let Some(program) = state.procs.get(id).map(|known| &known.program) else { return };
+        let throttled = &mut self.throttled;
+        // Of a control group any process tells: one that lives.
+        if let Some(group) = throttled.get_mut(&program.group) {
+            group.asked = id.pid;
+        }
+        if self.met.contains_key(&id.pid) {
+            return;
+        }
+        let times = quota::throttled(id.pid);
+        if let Some(times) = times {
+            let group = Throttled { asked: id.pid, times, rose_ns: 0 };
+            throttled.entry(program.group.clone()).or_insert(group);
+        }
+        // Where requests are followed, no one asks what processes waited for.
+        let waits = self.trace.is_err().then(|| process_waits(id.pid)).flatten();
+        let (name, group) = (program.name.clone(), program.group.clone());
+        self.met.insert(id.pid, MetProcess { name, group, waits, throttled: times, at_ns: now_ns() });
     }
 
     /// The number of a conversation that fits the request, a new one if there is room.
@@ -247,9 +282,9 @@ impl SlowWatch {
 
     /// Asks what control groups and hypervisors have withheld.
     fn look_around(&mut self) {
-        for (process, (times, rose_ns)) in &mut self.throttled {
-            if let Some(now) = quota::throttled(*process).filter(|now| now > times) {
-                (*times, *rose_ns) = (now, now_ns());
+        for group in self.throttled.values_mut() {
+            if let Some(now) = quota::throttled(group.asked).filter(|now| *now > group.times) {
+                (group.times, group.rose_ns) = (now, now_ns());
             }
         }
         if let Some(times) = counters::of_processors() {
@@ -312,7 +347,7 @@ impl SlowWatch {
         let mut threads: HashMap<u32, (u32, String)> = HashMap::new();
         for log in &slow.logs {
             // One that has ended meanwhile was met before.
-            let met = || self.waits.get(&log.process).map(|(name, ..)| name.clone());
+            let met = || self.met.get(&log.process).map(|met| met.name.clone());
             let name = thread_name(log.process, log.thread).or_else(met).unwrap_or_default();
             threads.insert(log.thread, (log.process, escaped(&name)));
         }
@@ -333,14 +368,15 @@ impl SlowWatch {
             threads.insert(thread, (process, escaped(&known.unwrap_or_else(|| name.to_owned()))));
         }
         let own = slow.client_in.into_iter().flat_map(|on| [Some(on), self.servers.get(&on).copied()]);
-        let rose = |(_, rose_ns): &(u64, u64)| *rose_ns >= slow.sent_ns;
-        let throttled: BTreeSet<u32> =
-            self.throttled.iter().filter(|(_, it)| rose(it)).map(|(process, _)| *process).collect();
+        let is_throttled = |met: &MetProcess| {
+            self.throttled.get(&met.group).is_some_and(|group| group.rose_ns >= slow.sent_ns)
+        };
+        let throttled = self.met.iter().filter(|(_, met)| is_throttled(met)).map(|(process, _)| *process);
         Surroundings {
             threads,
-            ends: self.ends.clone(),
+            ends: Arc::clone(&self.ends),
             own: own.flatten().collect(),
-            throttled,
+            throttled: throttled.collect(),
             stolen_ms: self.stolen.map(|stolen| stolen.lately_ms),
             usual_ns,
         }
@@ -388,32 +424,30 @@ impl SlowWatch {
 
     /// What processes waited for since they were first met.
     fn shares(&self) -> Vec<WaitShares> {
-        let share =
-            |(pid, (name, before, throttled, met_ns)): (&u32, &(String, ProcessWaits, Option<u64>, u64))| {
-                let now = process_waits(*pid)?;
-                let time_ns = now_ns().saturating_sub(*met_ns).max(1) as f64;
-                let throttled =
-                    quota::throttled(*pid).zip(*throttled).map(|(now, before)| now.saturating_sub(before));
-                Some(WaitShares {
-                    pid: *pid,
-                    name: name.clone(),
-                    ready: now.ready_ns.saturating_sub(before.ready_ns) as f64 / time_ns,
-                    faults: now.faults.saturating_sub(before.faults),
-                    throttled,
-                })
-            };
-        let mut found: Vec<WaitShares> = self.waits.iter().filter_map(share).collect();
+        let share = |(pid, met): (&u32, &MetProcess)| {
+            let (before, now) = (met.waits?, process_waits(*pid)?);
+            let time_ns = now_ns().saturating_sub(met.at_ns).max(1) as f64;
+            let throttled = quota::throttled(*pid).zip(met.throttled);
+            Some(WaitShares {
+                pid: *pid,
+                name: met.name.clone(),
+                ready: now.ready_ns.saturating_sub(before.ready_ns) as f64 / time_ns,
+                faults: now.faults.saturating_sub(before.faults),
+                throttled: throttled.map(|(now, before)| now.saturating_sub(before)),
+            })
+        };
+        let mut found: Vec<WaitShares> = self.met.iter().filter_map(share).collect();
         found.sort_by(|a, b| b.ready.total_cmp(&a.ready));
         found
     }
 
     /// What could not be seen, and what would allow it.
-    pub fn unseen(&self) -> Vec<super::Unseen> {
+    pub fn unseen(&self) -> Vec<Unseen> {
         let mut found = Vec::new();
         let mut add = |what: String, why: String, remedy: &str| {
-            found.push(super::Unseen::new(what, why, remedy));
+            found.push(Unseen::new(what, why, remedy));
         };
-        if let Some(why) = self.why_not() {
+        if let Err(why) = &self.trace {
             add(
                 "Where single requests waited".to_owned(),
                 why.to_string(),
@@ -422,14 +456,14 @@ impl SlowWatch {
         }
         if self.left_out > 0 {
             add(
-                ipcost_model::units::counted(self.left_out as u64, "connection"),
+                counted(self.left_out as u64, "connection"),
                 "there are more than are followed".to_owned(),
                 "Name what you look for with --pid, --port, --path or --command",
             );
         }
         if self.lost > 0 {
             add(
-                format!("{} of slow requests", ipcost_model::units::counted(self.lost, "record")),
+                format!("{} of slow requests", counted(self.lost, "record")),
                 "they came faster than they were read".to_owned(),
                 "Causes are of the others",
             );
@@ -481,7 +515,6 @@ impl CauseSum {
 
 /// What it was, with times.
 fn sentence(cause: WaitCause, what: &str, spent_ns: u64, took_ns: u64, usual_ns: f64) -> String {
-    use ipcost_report::numbers::time;
     let times = format!("{} of {}", time(spent_ns as f64), time(took_ns as f64));
     match cause {
         WaitCause::Computing if usual_ns * 2.0 < took_ns as f64 => {
@@ -497,10 +530,10 @@ fn sentence(cause: WaitCause, what: &str, spent_ns: u64, took_ns: u64, usual_ns:
 
 /// What the threads of a request did from its begin to its end: the client's, then the server's.
 fn lanes(slow: &SlowRequest, known: &Surroundings) -> Vec<RequestLane> {
-    let lane = |log: &ipcost_sys::observed::ThreadLog| {
+    let lane = |log: &ThreadLog| {
         let spans = stretches(log, slow.sent_ns, slow.returned_ns);
         let us = |ns: u64| ns.saturating_sub(slow.sent_ns) as f64 / 1e3;
-        let span = |stretch: timeline::Stretch| {
+        let span = |stretch: Stretch| {
             let (state, call, other, processor) = match stretch.doing {
                 Doing::Runs { call, .. } => (LaneState::Runs, call, None, None),
                 Doing::Ready { processor, before } => {

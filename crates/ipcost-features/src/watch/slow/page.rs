@@ -26,18 +26,16 @@ const MANY_OVERLAP: f64 = 0.1;
 pub fn slow_page(watched: &Watched, of: Option<&Conversation>) -> Page<'static> {
     let mut page = Page::new("Slow requests");
     let Some(slow) = &watched.slow else { return page };
-    let is_meant = |it: &&SlowConversation| of.is_none_or(|of| it.is_of(of));
+    let is_meant = |it: &&SlowConversation| of.is_none_or(|of| it.conversation().is_same(of));
     let meant: Vec<&SlowConversation> = slow.conversations.iter().filter(is_meant).collect();
-    let told = meant.iter().filter(|it| it.slow > 0).take(MOST_TOLD);
+    let slow_ones: Vec<_> = meant.iter().filter(|it| it.slow > 0).collect();
     if meant.is_empty() {
         page.answer.push(Paragraph::plain(nothing(slow, watched, of.is_some())).into());
-    } else if meant.iter().all(|it| it.slow == 0) {
+    } else if slow_ones.is_empty() {
         page.answer.push(Paragraph::plain(none_slow(&meant, slow)).into());
     }
-    for conversation in told.clone() {
-        page.blocks.extend(told_of(conversation));
-    }
-    let others = meant.iter().filter(|it| it.slow > 0).count().saturating_sub(MOST_TOLD);
+    page.blocks.extend(slow_ones.iter().take(MOST_TOLD).flat_map(|it| told_of(it)));
+    let others = slow_ones.len().saturating_sub(MOST_TOLD);
     if others > 0 {
         let text = format!("{others} more conversations have slow requests; name one, or see --json.");
         page.blocks.push(Paragraph::quiet(text).into());
@@ -57,17 +55,14 @@ pub fn slow_page(watched: &Watched, of: Option<&Conversation>) -> Page<'static> 
 }
 
 impl SlowConversation {
-    fn is_of(&self, conversation: &Conversation) -> bool {
-        self.client.pid == conversation.client.pid
-            && self.server.pid == conversation.server.pid
-            && self.medium == conversation.medium
-            && self.address == conversation.address
+    /// Which conversation it is, without figures.
+    fn conversation(&self) -> Conversation {
+        let Self { client, server, medium, address, .. } = self.clone();
+        Conversation { client, server, medium, address, ..Conversation::default() }
     }
 
     fn words(&self) -> String {
-        let conversation =
-            Conversation { medium: self.medium, address: self.address.clone(), ..Conversation::default() };
-        format!("{} → {} over {}", name(&self.client), name(&self.server), over(&conversation))
+        format!("{} → {} over {}", name(&self.client), name(&self.server), over(&self.conversation()))
     }
 
     /// Whether one of the two is known to have connected to the other.
@@ -178,7 +173,7 @@ fn overlap(it: &SlowConversation) -> Option<String> {
     let all = it.requests + it.overlapping;
     (it.overlapping as f64 > MANY_OVERLAP * all as f64).then(|| {
         format!(
-            "{}: of {} of {} requests more was sent before the reply came (a pipeline, HTTP/2, or requests in pieces), so that it cannot be told which reply is whose; what was sent waited up to {} to be read.",
+            "{}: {} of {} requests overlap on their connection, as with HTTP/2, so that it cannot be told which reply is whose; what was sent waited up to {} to be read.",
             it.words(),
             grouped(it.overlapping),
             grouped(all),

@@ -1,6 +1,6 @@
 //! What a thread did during a time, without gaps: from the calls and absences of its log.
 
-use ipcost_sys::observed::{AwayReason, CalledOn, ThreadLog, ThreadSpan, ThreadState};
+use ipcost_sys::observed::{AwayReason, ThreadLog, ThreadSpan, ThreadState};
 
 /// A time in which a thread did one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,11 +32,8 @@ pub(super) enum Doing {
     },
     Waits {
         call: Option<u32>,
-        /// What the call is on.
-        on: Option<CalledOn>,
         /// Who woke it; absent if nothing had by the end of that time.
         waker: Option<u32>,
-        firmly: bool,
     },
     Stopped,
     /// It is not known any more.
@@ -59,7 +56,7 @@ pub(super) fn stretches(log: &ThreadLog, from_ns: u64, to_ns: u64) -> Vec<Stretc
             continue;
         }
         found.running(log, at_ns, away.began_ns);
-        found.away(log, away, at_ns.max(away.began_ns));
+        found.away(away, at_ns.max(away.began_ns));
         at_ns = away.ended_ns;
     }
     found.running(log, at_ns, to_ns);
@@ -103,7 +100,7 @@ impl Stretches {
     }
 
     /// It did not run: it waited until something woke it, and then was ready.
-    fn away(&mut self, log: &ThreadLog, span: &ThreadSpan, from_ns: u64) {
+    fn away(&mut self, span: &ThreadSpan, from_ns: u64) {
         let ThreadState::Away { why, woken, before } = &span.state else { return };
         let woken_ns = match why {
             AwayReason::Ready => span.began_ns,
@@ -111,12 +108,7 @@ impl Stretches {
         };
         let doing = match why {
             AwayReason::Stopped => Doing::Stopped,
-            _ => Doing::Waits {
-                call: span.call,
-                on: on_of(log, span),
-                waker: woken.map(|(_, thread)| thread),
-                firmly: *why == AwayReason::WaitsFirmly,
-            },
+            _ => Doing::Waits { call: span.call, waker: woken.map(|(_, thread)| thread) },
         };
         self.add(from_ns, woken_ns, doing);
         let ready_ns = from_ns.max(woken_ns);
@@ -129,20 +121,10 @@ impl Stretches {
     }
 }
 
-/// What the call is on in which the thread was away.
-fn on_of(log: &ThreadLog, away: &ThreadSpan) -> Option<CalledOn> {
-    log.spans.iter().find_map(|span| match span.state {
-        ThreadState::Called { on, .. }
-            if span.call == away.call && span.began_ns <= away.began_ns && away.ended_ns <= span.ended_ns =>
-        {
-            on
-        }
-        _ => None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use ipcost_sys::observed::CalledOn;
+
     use super::*;
 
     fn called(began_ns: u64, ended_ns: u64, call: u32) -> ThreadSpan {
@@ -166,8 +148,7 @@ mod tests {
         ];
         let log = ThreadLog { process: 1, thread: 2, since_ns: 50, spans };
         let found = stretches(&log, 40, 200);
-        let waits =
-            Doing::Waits { call: Some(7), on: Some(CalledOn::Socket(1)), waker: Some(5), firmly: false };
+        let waits = Doing::Waits { call: Some(7), waker: Some(5) };
         let ready = |ran_ns| Doing::Ready { processor: Some(1), before: Some((9, "cc1".to_owned(), ran_ns)) };
         let expected = [
             (40, 50, Doing::Unknown),

@@ -10,8 +10,10 @@ mod tests;
 mod throttled;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
-use ipcost_sys::observed::{CalledOn, SlowRequest, ThreadLog, ThreadState};
+use ipcost_sys::call_samples::of_name;
+use ipcost_sys::observed::{CallDirection, CalledOn, SlowRequest, ThreadLog, ThreadState};
 use ipcost_sys::request_trace::call_name;
 
 use super::WaitCause;
@@ -62,7 +64,7 @@ pub(super) struct Surroundings {
     /// The names of threads, with their processes, by number.
     pub threads: HashMap<u32, (u32, String)>,
     /// Ends of connections.
-    pub ends: HashMap<CalledOn, OtherEnd>,
+    pub ends: Arc<HashMap<CalledOn, OtherEnd>>,
     /// The ends of the request's own connection.
     pub own: Vec<CalledOn>,
     /// Processes whose control groups were throttled meanwhile.
@@ -157,7 +159,7 @@ pub(super) fn judge(slow: &SlowRequest, known: &Surroundings) -> Judged {
 
 /// The pieces of a request in order. Where another thread replied than the one that read, what it did counts, but for the time in which it
 /// had nothing to do: then it is what the reader did.
-pub(super) fn pieces(slow: &SlowRequest) -> Vec<Piece<'_>> {
+fn pieces(slow: &SlowRequest) -> Vec<Piece<'_>> {
     let log = |thread: u32| slow.logs.iter().find(|log| log.thread == thread);
     let leg_ends = |leg: Leg| match leg {
         Leg::ToServer => slow.read_ns,
@@ -189,27 +191,27 @@ pub(super) fn pieces(slow: &SlowRequest) -> Vec<Piece<'_>> {
 }
 
 /// Whether a thread that waits in a call may have nothing to do.
-pub(super) fn waits_for_work(call: u32) -> bool {
+fn waits_for_work(call: u32) -> bool {
     let name = call_name(call);
     is_for_input(&name) || name == "futex"
 }
 
 /// Whether a call does nothing but wait, so that a thread that runs in it for long was held there.
 fn only_waits(call: u32) -> bool {
-    const NAMES: [&str; 10] = [
-        "epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6", "futex",
-        "nanosleep", "clock_nanosleep",
-    ];
-    NAMES.contains(&call_name(call).as_str())
+    let name = call_name(call);
+    // io_uring's call also does what was asked of it.
+    let is_wait = direction(&name) == Some(CallDirection::Wait) && name != "io_uring_enter";
+    is_wait || ["futex", "nanosleep", "clock_nanosleep"].contains(&name.as_str())
 }
 
 /// Whether a call waits for something to come.
 fn is_for_input(name: &str) -> bool {
-    const NAMES: [&str; 15] = [
-        "read", "readv", "recvfrom", "recvmsg", "recvmmsg", "epoll_wait", "epoll_pwait", "epoll_pwait2",
-        "poll", "ppoll", "select", "pselect6", "accept", "accept4", "io_uring_enter",
-    ];
-    NAMES.contains(&name)
+    matches!(direction(name), Some(CallDirection::In | CallDirection::Wait))
+        || ["accept", "accept4"].contains(&name)
+}
+
+fn direction(name: &str) -> Option<CallDirection> {
+    of_name(name).map(|call| call.direction)
 }
 
 /// What a thread has read from, with when that began and ended, in order.
@@ -229,7 +231,7 @@ fn unexplained(piece: &Piece<'_>, known: &Surroundings) -> String {
         Doing::Ready { before: Some((0, ..)), .. } => {
             let hidden = match known.stolen_ms {
                 Some(stolen) if stolen > 0.0 => "; the hypervisor took processor time meanwhile",
-                _ => "; it may have slept, or the hypervisor have had it",
+                _ => "; the processor may have slept, or the hypervisor taken it",
             };
             format!("{} was ready on a processor that ran nothing{hidden}", thread())
         }

@@ -64,7 +64,10 @@ fn known() -> Surroundings {
             named(40, "cc1"),
         ]
         .into(),
-        ends: [(OTHER, end("other (50)", false)), (BEHIND, end("behind (60)", true))].into(),
+        ends: [(OTHER, end("other (50)", false)), (BEHIND, end("behind (60)", true))]
+            .into_iter()
+            .collect::<HashMap<_, _>>()
+            .into(),
         own: OWN.to_vec(),
         usual_ns: 1e5,
         ..Surroundings::default()
@@ -103,15 +106,14 @@ fn a_thread_that_is_ready_while_another_one_runs() {
 
 #[test]
 fn a_server_that_waits_in_a_call() {
-    let slow =
-        request(0, 10, vec![away("fdatasync", AwayReason::WaitsFirmly, 11, Some((19, 0)), 19, (0, 11))]);
+    let slow = request(0, 10, vec![away("fdatasync", AwayReason::Waits, 11, Some((19, 0)), 19, (0, 11))]);
     is(&slow, WaitCause::Blocked, "server (20) was in fdatasync: 8 ms");
     let slow = request(0, 10, vec![away("futex", AwayReason::Waits, 11, Some((19, WRITER)), 19, (0, 11))]);
     is(&slow, WaitCause::Blocked, "server (20) was in futex, until server (30) woke it: 8 ms");
     let waits = away("epoll_wait", AwayReason::Waits, 11, Some((19, 60)), 19, (0, 11));
     let slow = request(0, 10, vec![waits, read(BEHIND, 19, 19)]);
     is(&slow, WaitCause::Blocked, "server (20) waited for behind (60): 8 ms");
-    let slow = request(0, 10, vec![away("", AwayReason::WaitsFirmly, 11, Some((19, 0)), 19, (0, 11))]);
+    let slow = request(0, 10, vec![away("", AwayReason::Waits, 11, Some((19, 0)), 19, (0, 11))]);
     is(&slow, WaitCause::Blocked, "server (20) waited for a page of memory: 8 ms");
 }
 
@@ -168,4 +170,12 @@ fn another_thread_that_replies_counts_where_it_has_work() {
     known.threads.insert(WRITER, (SERVER, "worker".to_owned()));
     let expected = (WaitCause::Blocked, "worker (20) was in fsync: 5 ms".to_owned());
     assert_eq!(judged(&slow, &known), expected);
+}
+
+#[test]
+fn every_cause_has_a_rule() {
+    let codes: Vec<&str> = ipcost_lab::rules::all().map(|rule| rule.code).collect();
+    for cause in WaitCause::ALL.iter().filter(|cause| **cause != WaitCause::Unexplained) {
+        assert!(codes.contains(&cause.name()), "{cause}");
+    }
 }
