@@ -116,9 +116,10 @@ struct Throttled {
     rose_ns: u64,
 }
 
-/// What hypervisors have taken so far, and during the last look.
+/// What hypervisors have taken: ticks by the first look and by the last one, and milliseconds between the last two.
 #[derive(Debug, Clone, Copy)]
 struct Stolen {
+    first: u64,
     ticks: u64,
     lately_ms: f64,
 }
@@ -288,9 +289,10 @@ impl SlowWatch {
             }
         }
         if let Some(times) = counters::of_processors() {
-            let before = self.stolen.map_or(times.stolen, |stolen| stolen.ticks);
+            let (first, before) =
+                self.stolen.map_or((times.stolen, times.stolen), |stolen| (stolen.first, stolen.ticks));
             let lately_ms = times.stolen.saturating_sub(before) as f64 * MS_PER_TICK;
-            self.stolen = Some(Stolen { ticks: times.stolen, lately_ms });
+            self.stolen = Some(Stolen { first, ticks: times.stolen, lately_ms });
         }
     }
 
@@ -418,6 +420,9 @@ impl SlowWatch {
             kernel_cpu: ran_ns.map(|ns| ns / elapsed_ns as f64),
             added_us: ran_ns.filter(|_| requests > 0).map(|ns| ns / requests as f64 / 1e3),
             seen: if slow == 0 { 1.0 } else { (judged as f64 / slow as f64).min(1.0) },
+            stolen_ms: self
+                .stolen
+                .map(|stolen| stolen.ticks.saturating_sub(stolen.first) as f64 * MS_PER_TICK),
             shares: if self.trace.is_err() { self.shares() } else { Vec::new() },
         }
     }

@@ -205,9 +205,12 @@ fn cost(slow: &SlowRecord, watched: &Watched) -> String {
             slow.added_us.map_or_else(String::new, |us| format!(", some {} for a request", time(us * 1e3)));
         format!(", and {} within the kernel{added}", percent(cpu))
     });
+    let stolen = slow.stolen_ms.filter(|ms| *ms > 0.0).map_or_else(String::new, |ms| {
+        format!(" The hypervisor took {} of the processors meanwhile.", time(ms * 1e6))
+    });
     let draws = if slow.requests.is_empty() { "" } else { " --html FILE draws the slowest." };
     format!(
-        "Followed for {}, for {} of a processor{kernel}.{draws}",
+        "Followed for {}, for {} of a processor{kernel}.{stolen}{draws}",
         duration_text(duration_of(watched.elapsed_s)),
         percent(watched.own_cpu),
     )

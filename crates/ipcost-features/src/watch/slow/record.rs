@@ -24,6 +24,9 @@ pub struct SlowRecord {
     pub added_us: Option<f64>,
     /// The share of slow requests that the causes are of: others were only counted.
     pub seen: f64,
+    /// What hypervisors took from all processors meanwhile, milliseconds; absent if the system does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen_ms: Option<f64>,
     /// What processes waited for, where requests could not be followed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<WaitShares>,
